@@ -100,13 +100,6 @@ func (e *entry) climb(now window.Instant, mine bool, f *Flag, l *Ladder) {
 	f.Forget = f.Until.Add(l.Forget)
 }
 
-// retire ends the flag at at, and keeps its strikes. The caller holds the lock.
-func (t *Table) retire(at int) {
-	e := &t.entries[at]
-	t.end(e)
-	e.retired = true
-}
-
 // Strikes returns how many strikes i has at now, and when they are forgotten.
 func (t *Table) Strikes(now window.Instant, i sketch.Index) (strikes int, forget window.Instant) {
 	t.mu.Lock()

@@ -227,7 +227,8 @@ func (t *Table) Sweep(now window.Instant, keep func(*Flag) bool) {
 			if f.over(now) {
 				t.clear(at)
 			} else {
-				t.retire(at)
+				t.end(&t.entries[at])
+				t.entries[at].retired = true // its strikes are kept
 			}
 		}
 	}

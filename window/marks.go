@@ -244,6 +244,14 @@ func (m *marks) split(a *arena, per uint32) {
 	*m = fine
 }
 
+// thin halves a list with more marks than limit needs where chunks are few: else other lists would
+// have to keep fewer.
+func (m *marks) thin(a *arena, limit int64) {
+	if m.n > 2*chunkTicks && 2*int64(m.per)*coarsest <= limit && a.fill() >= spare {
+		m.halve(a)
+	}
+}
+
 // halve doubles per of a list of two marks or more. Of each two marks the later one stays for both.
 // A mark left over turns into rest. About half of the chunks return to the arena.
 func (m *marks) halve(a *arena) {

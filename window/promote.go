@@ -13,7 +13,8 @@ var divisors = [...]struct {
 // everyKey is the divisor while there is room for every key.
 const everyKey = 1e9
 
-// spare is the fill from which slots of keys with little in their window are freed early.
+// spare is the fill from which slots of keys with little in their window are freed early, and logs
+// keep no more marks than their limits need.
 const spare = 0.93
 
 // Fill returns how full the exact tier is, 0..1: the slots or their logs, whichever is fuller.

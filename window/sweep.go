@@ -105,6 +105,7 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 	if s.missed.Load() > 0 {
 		m.refuse(s, at, t, 0)
 	}
+	s.admitted.thin(c.arena, m.limit)
 	if s.refusals != 0 {
 		return
 	}

@@ -139,7 +139,7 @@ func (c *Coordinator) post1(now window.Instant, to batchTo) {
 	if x := &c.counts; x.partners.All()[to.pop].Own {
 		c.putNear(now, body, "") // for keys that are new at a neighbour
 	} else {
-		c.putBody(now, x.partners.Next(to.pop), packet.Counts, body)
+		c.budget.Spend(packet.Counts, c.putFree(now, x.partners.Next(to.pop), packet.Counts, body))
 	}
 }
 

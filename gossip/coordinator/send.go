@@ -40,13 +40,8 @@ func (c *Coordinator) put(now window.Instant, to string, r *packet.Record) {
 	c.stats.RecordsOut[r.Kind]++
 }
 
-// putBody appends a record of kind k with this body, which fits into a packet, to the packet for
-// to.
-func (c *Coordinator) putBody(now window.Instant, to string, k packet.Kind, body []byte) {
-	c.budget.Spend(k, c.putFree(now, to, k, body))
-}
-
-// putFree is putBody without the budget. The result is the bytes.
+// putFree appends a record of kind k with this body, which fits into a packet, to the packet for
+// to. The result is the bytes, for the budget.
 func (c *Coordinator) putFree(
 	now window.Instant, to string, k packet.Kind, body []byte,
 ) (size int) {

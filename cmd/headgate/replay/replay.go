@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -136,7 +137,7 @@ func (o *replayOptions) run(ctx context.Context, a *app, logs []string) error {
 		}
 		//nolint:errcheck // finish closes it and looks; this is for the error paths
 		defer file.Close()
-		r.writeDecisionsTo(file)
+		r.file, r.out = file, bufio.NewWriterSize(file, 1<<16)
 	}
 	meter := newProgress(a.Stderr, logs)
 	began := time.Now()

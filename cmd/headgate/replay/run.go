@@ -109,10 +109,6 @@ func (r *replay) openHouse(cfg config.Config) {
 	}
 }
 
-func (r *replay) writeDecisionsTo(file *os.File) {
-	r.file, r.out = file, bufio.NewWriterSize(file, 1<<16)
-}
-
 // readAll replays the files in turn. A file broken off in the middle ends the replay there; results
 // from before stand.
 func (r *replay) readAll(ctx context.Context, logs []string, p *progress) (err error) {

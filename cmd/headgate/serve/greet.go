@@ -21,13 +21,8 @@ const maxNamedRules = 5
 // streamNames are the names of doors in people's spelling.
 var streamNames = map[string]string{"grpc": "gRPC", "spop": "SPOP", "resp": "RESP"}
 
-// greet prints the addresses of node, the address of the dashboard, and three lines to try.
-func greet(w io.Writer, node *edge.Node) {
-	writeGreeting(w, node.Gate().Node(), node.Addresses(), node.Gate().Rules())
-}
-
-// writeGreeting is greet with plain values.
-func writeGreeting(w io.Writer, name string, at edge.Addresses, rules []mitigation.Rule) {
+// greet prints the addresses of a node, the address of the dashboard, and three lines to try.
+func greet(w io.Writer, name string, at edge.Addresses, rules []mitigation.Rule) {
 	fmt.Fprintf(w, "headgate %s on %s\n", cli.ThisBuild().Version, name)
 	for _, addr := range at.Datagram {
 		fmt.Fprintf(w, "  decisions, datagrams  %s\n", addr)

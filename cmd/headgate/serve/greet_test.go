@@ -64,7 +64,7 @@ func TestGreeting(t *testing.T) {
 		{"none", nil, []string{"dashboard"}, []string{"Try", "shadow"}},
 	} {
 		var out strings.Builder
-		writeGreeting(&out, "edge-1", at, c.rules)
+		greet(&out, "edge-1", at, c.rules)
 		for _, want := range c.wants {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%s: no %q in\n%s", c.name, want, &out)
@@ -96,7 +96,7 @@ func TestGreetingExplains(t *testing.T) {
 			"Bearer $TOKEN\" 'http://127.0.0.1:4292/v1/explain"},
 	} {
 		var out strings.Builder
-		writeGreeting(&out, "edge-1", edge.Addresses{Admin: c.admin}, rules)
+		greet(&out, "edge-1", edge.Addresses{Admin: c.admin}, rules)
 		if !strings.Contains(out.String(), c.want) {
 			t.Errorf("admin on %v: no %q in\n%s", c.admin, c.want, &out)
 		}
@@ -107,7 +107,7 @@ func TestGreetingExplains(t *testing.T) {
 func TestGreetingWithoutDashboard(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	writeGreeting(&out, "edge-1",
+	greet(&out, "edge-1",
 		edge.Addresses{Admin: []net.Addr{&net.UnixAddr{Name: "/run/a.sock", Net: "unix"}}}, nil)
 	if strings.Contains(out.String(), "dashboard") {
 		t.Errorf("a dashboard on a unix socket only:\n%s", &out)
@@ -125,7 +125,7 @@ func TestGreetingIsBounded(t *testing.T) {
 		})
 	}
 	var out strings.Builder
-	writeGreeting(&out, "edge-1", edge.Addresses{}, rules)
+	greet(&out, "edge-1", edge.Addresses{}, rules)
 	if !strings.Contains(out.String(), "shadow: nothing is denied yet by s, s, s, s, s and 995 "+
 		"more; rules") {
 		t.Errorf("%.300s", &out)

@@ -9,10 +9,11 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/spf13/cobra"
 )
 
 // Command returns `headgate serve`.
@@ -59,7 +60,7 @@ func runServe(ctx context.Context, a *cli.App, file string, logs cli.LogFlags) e
 	if err != nil {
 		return errors.Join(err, manager.close())
 	}
-	greet(a.Stdout, node)
+	greet(a.Stdout, node.Gate().Node(), node.Addresses(), node.Gate().Rules())
 	hangup := make(chan os.Signal, 1)
 	// before readiness is reported: without a handler SIGHUP ends the process
 	signal.Notify(hangup, syscall.SIGHUP)
