@@ -18,7 +18,7 @@ func stock() chan *Session {
 }
 
 // Borrow returns the memory for the requests of a batch of d's connection of number, until Return:
-// 35 KiB, which a door of many connections does not have for each. Where all are lent Borrow waits,
+// 44 KiB, which a door of many connections does not have for each. Where all are lent Borrow waits,
 // so the borrower must not wait for a peer.
 func (r *Room) Borrow(d Door, number uint64) *Session {
 	shelf := r.shelves[number%shelves]
