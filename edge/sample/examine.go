@@ -59,7 +59,7 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 		})
 	}
 	// To ask nothing is to let pass, but people look for the policy that did it: there is none.
-	if result.Verdict == policy.Ask && len(out.Questions) == 0 {
+	if out.Verdict == "ask" && len(out.Questions) == 0 {
 		out.Verdict = "none"
 	}
 	return out, nil
